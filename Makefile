@@ -31,8 +31,12 @@ test-long: $(VENV)/.tools $(VENV)/.robots  ## the rest of the tests: more seeds,
 coverage: $(VENV)/.tools  ## the tests of 'make test' once more, measured: at least 90 % of lines and branches
 	$(PYTEST) -m "not long" --cov --cov-report=term --cov-report=html
 
-campaign: $(VENV)/.tools  ## random mechanisms against the oracle: make campaign N=1000 SEED=0 JOBS=2
-	PYTHONPATH=tests $(BIN)/python -m campaign --n $(or $(N),1000) --seed $(or $(SEED),0) --jobs $(JOBS) --shrink
+CAMPAIGN := PYTHONPATH=tests $(BIN)/python -m campaign --n $(or $(N),1000) --seed $(or $(SEED),0) --jobs $(JOBS)
+campaign: $(VENV)/.tools  ## random mechanisms against the oracle, and laws: make campaign N=1000 SEED=0 JOBS=2
+	$(CAMPAIGN) --shrink
+	$(CAMPAIGN) --family constrained
+	$(CAMPAIGN) --laws
+	$(CAMPAIGN) --laws --family constrained
 
 lint: $(VENV)/.tools  ## ruff and mypy
 	$(BIN)/ruff check .

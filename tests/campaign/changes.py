@@ -421,12 +421,8 @@ class Split(Change):
 
     def __init__(self, model: mt.Model, random: np.random.Generator, closing: tuple[str, ...]):
         super().__init__(model)
-        taken = {
-            *(s.joint for s in model.splits),
-            *(r.joint for r in model.releases),
-            *(s.name for s in model.switches),
-        }
-        heavy = {body.name for body in model.bodies if not body.massless} - {split.body for split in model.splits}
+        taken = {each.joint for each in (*model.splits, *model.releases)} | {each.name for each in model.switches}
+        heavy = {body.name for body in model.bodies if not body.massless} - {each.body for each in model.splits}
         joints = [joint for joint in model.joints if joint.name in closing]
         ends = [(j.name, f.body) for j in joints for f in (j.first, j.second) if f.body in heavy]
         self.ends = [end for end in ends if end[0] not in taken]

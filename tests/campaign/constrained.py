@@ -120,7 +120,7 @@ class Drawing(random_constraints.Drawing):
         super().keep("couple", text, True)
         condition = self.conditions[-1]
         offset = float(condition.text.rpartition(" - (")[2].rstrip(")"))
-        to: Any = ratios if len(ratios) > 1 or self.chance(0.3) else next(iter(ratios))
+        to: Any = ratios if len(ratios) > 1 or self.chance(0.2) else next(iter(ratios))
         ratio = 1 if isinstance(to, dict) else ratios[to]
         self.written.append(("couples", self.model.couple(follower, to, ratio, offset, condition.name), condition))
 
@@ -262,6 +262,14 @@ def switched(drawing: Drawing) -> None:
     drawing.freedom += rows_of(condition)
 
 
+def happening(model: mt.Model, at: float) -> mt.Model:
+    """The same with joints released, and constraints that act switched off, at a time."""
+    m = model.copied()
+    m.switches = [dataclasses.replace(each, off=f"t - {at}") if each.on is None else each for each in model.switches]
+    m.releases = [dataclasses.replace(each, when=None, at=at) for each in model.releases]
+    return m
+
+
 def rows_of(condition: Any) -> int:
     """How many rows a condition has."""
     return 3 if isinstance(condition, Rolls) else len(condition.texts) if isinstance(condition, Guided) else 1
@@ -275,7 +283,7 @@ EVENTS = {"latch": latch, "release": release, "switch": switched}
 def drawn(seed: int, attempt: int) -> Drawing | None:
     """One attempt: None where too much is constrained."""
     drawing = Drawing([7, EDITION, seed, attempt])
-    names = list(MORE_KINDS)
+    names = [*MORE_KINDS, "couple", "couple"]
     for kind in drawing.random.choice(names, drawing.random.integers(0 if drawing.conditions else 1, 4)):
         if drawing.freedom > (3 if str(kind).startswith("rolling") else 2):
             MORE_KINDS[str(kind)](drawing)
