@@ -38,7 +38,8 @@ from momentree.integrate.steppers import new_stepper
 from momentree.model.expressions.expression import reference
 from momentree.model.values import Values
 from momentree.spatial import Transform
-from momentree.structure.mechanism import Mechanism, with_numbers
+from momentree.structure.mechanism import Mechanism
+from momentree.structure.parts import with_numbers
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 ROWS, TIMES, REPETITIONS, CHANGES = 200, 10, 25, 8

@@ -10,6 +10,7 @@ from momentree.errors import (
     ModelError,
     ModelWarning,
     MomentreeError,
+    RunWarning,
 )
 from momentree.files import load, loads
 from momentree.model import Model, box, capsule, cylinder, disc, mesh, polygon, rod, sphere, turn
@@ -57,7 +58,7 @@ if TYPE_CHECKING:
     from momentree.programmes import MechanismProgramme, Programme, programme
     from momentree.results.programme_run import ProgrammeRun, load_programme_run
     from momentree.results.recorder import resume_run
-    from momentree.results.run import Run, RunError, RunWarning, load_run
+    from momentree.results.run import Run, RunError, load_run
     from momentree.simulate.events import Event
     from momentree.simulate.inputs import sampled, signal
     from momentree.symbols.helmholtz import HelmholtzReport, helmholtz
@@ -148,7 +149,7 @@ __all__ = [
 
 # imported when they are first used
 _LATER = {
-    **dict.fromkeys(("Run", "RunError", "RunWarning", "load_run"), "results.run"),
+    **dict.fromkeys(("Run", "RunError", "load_run"), "results.run"),
     "resume_run": "results.recorder",
     "Event": "simulate.events",
     **dict.fromkeys(("sampled", "signal"), "simulate.inputs"),

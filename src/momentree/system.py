@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from momentree.analyse.actuation import Actuation
     from momentree.analyse.mobility import Mobility
     from momentree.analyse.redundancy import Toggle
-    from momentree.assembly.batch_assembly import States
-    from momentree.assembly.state import State
+    from momentree.assembly.state import State, States
     from momentree.equations.balance import Energy
     from momentree.results.run import Run
     from momentree.simulate.many import Motions

@@ -16,7 +16,7 @@ from momentree.compile.trace.derivatives import jacobian
 from momentree.compile.trace.quantities import trace
 from momentree.equations import articulated
 from momentree.equations.evaluation import Evaluation
-from momentree.results.run import RunWarning
+from momentree.errors import RunWarning
 
 RANDOM = np.random.default_rng(17)
 KNOTS = np.linspace(-2, 2, 23)

@@ -22,8 +22,7 @@ import momentree as mt
 from momentree.compile.trace.right_hand_sides import traced_kernel
 from momentree.equations import lagrange
 from momentree.equations.evaluation import Evaluation
-from momentree.errors import MomentreeError
-from momentree.results.run import RunWarning
+from momentree.errors import MomentreeError, RunWarning
 
 pytestmark = pytest.mark.filterwarnings("ignore", category=RunWarning)  # coarse steps: that is the subject
 STEP, T_END = 0.01, 10.0  # s

@@ -15,10 +15,10 @@ from momentree.activity import activity, showing
 from momentree.assembly.given_values import bound
 from momentree.assembly.state import State
 from momentree.equations.formulations import FORMULATIONS, Formulation
-from momentree.errors import MomentreeError, renamed, spell_checked
+from momentree.errors import MomentreeError, RunWarning, renamed, spell_checked
 from momentree.integrate.methods import DEFAULT
 from momentree.results.recorder import ProgressCallback, record
-from momentree.results.run import Run, RunWarning
+from momentree.results.run import Run
 from momentree.simulate.inputs import SampledFunction, given_to_run
 from momentree.simulate.simulation import new_simulation
 from momentree.structure.mechanism import Mechanism

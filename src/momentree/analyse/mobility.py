@@ -11,7 +11,6 @@ import numpy as np
 from momentree.assembly.assemble import assemble
 from momentree.assembly.closure_check import worst_violation
 from momentree.assembly.configuration import Configuration, constraint_names
-from momentree.assembly.locked_loops import LOCKED as LOCKED
 from momentree.assembly.nearby_configurations import constraints_at, nearby_configurations
 from momentree.assembly.samples import Samples
 from momentree.assembly.scaled_constraints import CUT_OFF, Scales

@@ -40,8 +40,7 @@ from momentree.assembly.named_values import Column, by_name, columns_given, colu
 from momentree.assembly.nearby_configurations import regular_rank
 from momentree.assembly.samples import in_batches
 from momentree.assembly.scaled_constraints import CUT_OFF, LARGEST_DENSE
-from momentree.assembly.state import State
-from momentree.assembly.state import States as States
+from momentree.assembly.state import State, States
 from momentree.compile.execute.arrays import coordinate_array
 from momentree.compile.execute.choice import is_rolled
 from momentree.errors import AssemblyError, AssemblyWarning, ExpressionError, MomentreeError, warn

@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from momentree.analyse.mobility import LOCKED, Mobility
+from momentree.analyse.mobility import Mobility
+from momentree.assembly.locked_loops import LOCKED
 from momentree.look.constraint_list import constraint_data, listed_constraints
 from momentree.model import Model
 from momentree.model.higher_pairs import HigherPair

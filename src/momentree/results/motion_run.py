@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from momentree.compile.trace.right_hand_sides import work_terms_of
-from momentree.errors import MomentreeError
+from momentree.errors import MomentreeError, RunWarning
 from momentree.results.energy_account import EnergyAccount
-from momentree.results.run import Run, RunWarning
+from momentree.results.run import Run
 from momentree.simulate.blocks import Block, End, Statistics
 
 if TYPE_CHECKING:

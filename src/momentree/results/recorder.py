@@ -25,12 +25,12 @@ from numpy.typing import NDArray
 from momentree.activity import activity, showing
 from momentree.assembly.samples import Samples
 from momentree.assembly.state import State
-from momentree.errors import MomentreeError, spell_checked, warn
+from momentree.errors import MomentreeError, RunWarning, spell_checked, warn
 from momentree.files import loads
 from momentree.files.atomic_write import destination, reason_of, source
 from momentree.results.checkpoints import MANIFEST, WHOLE, Chunk, Manifest, Parts, folder_of, read_parts
 from momentree.results.global_error import error_of
-from momentree.results.run import Run, RunError, RunWarning, load_run, text_of
+from momentree.results.run import Run, RunError, load_run, text_of
 from momentree.results.run_export import check_run_path
 from momentree.results.run_files import write
 from momentree.results.run_states import given_to_begin

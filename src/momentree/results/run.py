@@ -15,7 +15,6 @@ from momentree.assembly.configuration import Array
 from momentree.assembly.samples import Samples, in_batches
 from momentree.assembly.state import State
 from momentree.errors import MomentreeError, renamed_attributes, spell_checked, suggestion
-from momentree.errors import RunWarning as RunWarning
 from momentree.files import dumps, loads
 from momentree.model.higher_pairs import HigherPair
 from momentree.results.constraint_forces import (

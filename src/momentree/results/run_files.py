@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from momentree.errors import MomentreeError, warn
+from momentree.errors import MomentreeError, RunWarning, warn
 from momentree.files.atomic_write import printable, reason_of, source, write_whole
 from momentree.results.checkpoints import current_settings, folder_of, read_parts
 from momentree.results.checksum import Damaged, checksum_line, has_checksum
 from momentree.results.global_error import ErrorEstimate
 from momentree.results.programme_run_files import KIND as OF_PROGRAMME
-from momentree.results.run import Run, RunError, RunWarning
+from momentree.results.run import Run, RunError
 from momentree.results.run_export import check_run_path
 from momentree.results.run_inputs import with_values_so_far
 from momentree.results.separate_reader import fresh_copy

@@ -14,11 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from momentree.activity import activity
-from momentree.assembly.batch_assembly import States
 from momentree.assembly.given_values import carried_by_states
 from momentree.assembly.named_values import numbers_of
 from momentree.assembly.start_closures import doubtful_starts
-from momentree.assembly.state import State
+from momentree.assembly.state import State, States
 from momentree.compile.execute.arrays import coordinate_array, coordinates, scalars
 from momentree.compile.execute.gpu_devices import chosen, is_gpu
 from momentree.equations.formulations import FORMULATIONS

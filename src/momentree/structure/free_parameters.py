@@ -24,7 +24,8 @@ from momentree.model.expressions.expression import Expression, Reference
 from momentree.model.values import Mistake, Pending, Values, pending_checks
 from momentree.spatial import Motion, RigidInertia, Vector
 from momentree.structure.freeze import freeze
-from momentree.structure.mechanism import Mechanism, TreeBody, with_numbers
+from momentree.structure.mechanism import Mechanism, TreeBody
+from momentree.structure.parts import with_numbers
 
 Array = NDArray[np.float64]
 FEW = 64  # rows: so many distinct ones are built one by one

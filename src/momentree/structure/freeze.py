@@ -41,8 +41,8 @@ from momentree.structure.mechanism import (
     Mechanism,
     Torque,
     TreeBody,
-    with_numbers,
 )
+from momentree.structure.parts import with_numbers
 from momentree.structure.repeated_joints import repeated_joints
 from momentree.structure.size import LARGEST_TOLERANCE
 from momentree.structure.switched_constraints import at_start, frozen_switches, separating_joints

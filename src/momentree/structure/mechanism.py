@@ -30,8 +30,7 @@ from momentree.structure.given import NOTHING, Given
 from momentree.structure.graph import Graph
 from momentree.structure.parts import Attached as Attached
 from momentree.structure.parts import Laws as Laws
-from momentree.structure.parts import with_frames, with_laws
-from momentree.structure.parts import with_numbers as with_numbers
+from momentree.structure.parts import with_frames, with_laws, with_numbers
 from momentree.structure.spring import Spring
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from momentree.errors import MomentreeError
 from momentree.model import Model
 from momentree.model.model import as_frame
 from momentree.spatial import Scalar
-from momentree.structure.mechanism import Attached, with_numbers
+from momentree.structure.parts import Attached, with_numbers
 from momentree.symbols.constraints import ScalarConstraint, constraints_of
 from momentree.symbols.equations import freed
 from momentree.symbols.parallel import carriers

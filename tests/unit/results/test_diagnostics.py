@@ -7,7 +7,7 @@ import math
 import pytest
 
 import momentree as mt
-from momentree.results.run import RunWarning
+from momentree.errors import RunWarning
 
 
 def triangle(tilt: float) -> mt.Model:
@@ -46,7 +46,7 @@ def test_a_loop_that_only_passes_a_singular_configuration_is_not():
 
 
 @pytest.mark.parametrize("settings", [{}, {"integrator": "dopri5"}, {"integrator": "rk4", "step": 1e-3}], ids=str)
-@pytest.mark.filterwarnings("ignore::momentree.results.run.RunWarning")
+@pytest.mark.filterwarnings("ignore::momentree.errors.RunWarning")
 def test_a_start_so_far_from_zero_that_steps_are_rounded_is_told(settings):
     m = mt.Model("pendulum")
     m.joint("A", mt.Revolute("y"), m.ground, m.body("rod", mt.rod(mass=1.0, length=1.0)).at((-0.5, 0, 0)))

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import momentree as mt
-from momentree.results.run import RunWarning
+from momentree.errors import RunWarning
 
 EARLIER = Path(__file__).parent / "earlier"
 OLD_WORDS = ("closure", "closure_rate", "rate", "rate_unit", "meter", "meter_kind", "meters", "rates", "gap")

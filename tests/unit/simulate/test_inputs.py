@@ -63,7 +63,7 @@ def simulated(m: mt.Model, u: object, t_end: float = 3.0, **settings: object) ->
 # --- closed forms ---
 
 
-@pytest.mark.filterwarnings("ignore::momentree.results.run.RunWarning")  # of Euler's method
+@pytest.mark.filterwarnings("ignore::momentree.errors.RunWarning")  # of Euler's method
 @pytest.mark.repeats(4)
 @pytest.mark.parametrize("integrator", list(METHODS))
 def test_a_broken_line_is_followed_exactly_by_every_integrator(integrator):

@@ -21,12 +21,12 @@ from momentree.analyse.studies.sample_columns import motion_columns, run_columns
 from momentree.assembly.batch_assembly import jumped
 from momentree.assembly.state import State
 from momentree.compile.execute.gpu_driver import GpuError
-from momentree.errors import AssemblyWarning, MomentreeError, listed, warn
-from momentree.results.run import Run, RunWarning
+from momentree.errors import AssemblyWarning, MomentreeError, RunWarning, listed, warn
+from momentree.results.run import Run
 
 if TYPE_CHECKING:
     from momentree.analyse.studies.description import StudyDescription
-    from momentree.assembly.batch_assembly import States
+    from momentree.assembly.state import States
     from momentree.simulate.many import Motions
 
 LISTED = 6  # motions that a warning names
