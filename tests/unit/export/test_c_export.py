@@ -33,6 +33,19 @@ def test_the_integrator_belongs_to_steps(tmp_path):
         four_bar().build().export_c(tmp_path / "it.c", integrator="rk4")
 
 
+@pytest.mark.parametrize("to", ["open.c", "open.fmu"])
+def test_a_start_that_does_not_close_is_refused(tmp_path, to):
+    system = four_bar().build()
+    how = {"what": ["step"], "integrator": "rk4"} if to == "open.c" else {}
+    start = system.assemble({"A": 1.0})
+    start.q[0] += 0.1
+    with pytest.raises(mt.MomentreeError, match="export: the start does not close"):
+        system.export(tmp_path / to, start=start, **how)
+    with pytest.raises(mt.MomentreeError, match="start= must be a state"):
+        system.export(tmp_path / to, start=start.q, **how)
+    assert not [*tmp_path.iterdir()]
+
+
 def test_the_header_documents_steps_beside_quantities(tmp_path):
     four_bar().build().export_c(tmp_path / "it.c", ["bias", "step"])
     header = (tmp_path / "it.h").read_text()
