@@ -116,7 +116,7 @@ def _driven_as(mechanism: Mechanism, state: State, inputs: Mapping[str, Any]) ->
     """The mechanism in floats, with the inputs that change in the run that a state is of."""
     changing = {name: one for name, one in inputs.items() if name in mechanism.inputs}
     laws = {name: law_of_input(mechanism, one) for name, one in changing.items() if isinstance(one, str)}
-    signals = {name: signal for name, signal in state.mechanism.signals if name in changing}
+    signals: dict[str, Any] = {name: signal for name, signal in state.mechanism.signals if name in changing}
     return acting(mechanism, laws, signals) if changing else mechanism.at_defaults()
 
 
@@ -193,7 +193,7 @@ def of_state(
         refuse_locked(system.mechanism, given, what)
     own = {"q": state.q, "v": state.v, "t": given.t}
     bound |= {name: value for name, value in own.items() if name in names and (name == "q" or bound.get(name) is None)}
-    values = {**given.parameters, **_values_now(system, state, given.inputs)}
+    values = {**given.parameters, **values_now(system, state, given.inputs)}
     return {**bound, "parameters": values} if values else bound
 
 
@@ -205,7 +205,7 @@ def refuse_locked(mechanism: Mechanism, given: Given, what: str) -> None:
         raise MomentreeError(f"{what}: {message}, which only runs heed. Simulate from it, or give its q and v.")
 
 
-def _values_now(system: System, state: State, inputs: Mapping[str, Any]) -> dict[str, float]:
+def values_now(system: System, state: State, inputs: Mapping[str, Any]) -> dict[str, float]:
     """The values that inputs, which change in the run that a state is of, have there."""
     signals, found = dict(state.mechanism.signals), dict[str, float]()
     for name, one in inputs.items():
