@@ -198,7 +198,7 @@ def arguments_by_state(
         refuse_locked(system.mechanism, given, what)
     own = {"q": state.q, "v": state.v, "t": given.t}
     found |= {name: x for name, x in own.items() if name in names and (name == "q" or found.get(name) is None)}
-    values = {**given.parameters, **_values_now(system, state, given.inputs)}
+    values = {**given.parameters, **values_now(system, state, given.inputs)}
     return {**found, "parameters": values} if values else found
 
 
@@ -210,7 +210,7 @@ def refuse_locked(mechanism: Mechanism, given: Given, what: str) -> None:
         raise MomentreeError(f"{what}: {message}, which only runs heed. Simulate from it, or give its q and v.")
 
 
-def _values_now(system: System, state: State, inputs: Mapping[str, Any]) -> dict[str, float]:
+def values_now(system: System, state: State, inputs: Mapping[str, Any]) -> dict[str, float]:
     """The values that inputs, which change in the run that a state is of, have there."""
     signals, found = dict(state.mechanism.signals), dict[str, float]()
     for name, one in inputs.items():

@@ -6,16 +6,20 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from momentree.assembly.given_values import given_values
+import numpy as np
+
+from momentree.assembly.given_values import given_values, values_now
+from momentree.assembly.state import State
 from momentree.compile.emit.c_code import c_number
 from momentree.compile.emit.c_files import Section, write_c
 from momentree.errors import MomentreeError
 from momentree.integrate.c_step import step_text, tableau_in_c
 from momentree.integrate.methods import DEFAULT
+from momentree.simulate.start_checks import check_closed, check_states
+from momentree.structure.given import Given
 from momentree.structure.mechanism import Mechanism
 
 if TYPE_CHECKING:
-    from momentree.assembly.state import State
     from momentree.system import System
 
 STEP = "step"  # the word in `what` for whole steps
@@ -62,8 +66,14 @@ def with_start(section: Section, system: System, prefix: str, start: State) -> S
 
 
 def parameter_values(system: System, start: State) -> Mapping[str, float]:
-    """The values of free parameters at a start, with what it carries."""
-    return system.at(given_values(system, start, what="export")).parameters
+    """The values of free parameters at a start, with what it carries; its loops must be closed with them."""
+    if not isinstance(start, State):
+        raise MomentreeError("export: start= must be a state, as system.assemble or system.start returns it.")
+    given = given_values(system, start, what="export")
+    at = system.at(given.under(Given(values_now(system, start, given.inputs))))
+    check_states(at.mechanism, start.q, start.v)
+    check_closed(at._numeric, start.q[None], start.v[None], np.array([start.t]), "export")
+    return at.parameters
 
 
 def refuse_events(mechanism: Mechanism, where: str) -> None:

@@ -66,7 +66,7 @@ def check_time(t: Any) -> None:
         raise MomentreeError(f"the start has t = {t}; give a finite time.")
 
 
-def check_closed(mechanism: Mechanism, q: Array, v: Array, t: Array) -> None:
+def check_closed(mechanism: Mechanism, q: Array, v: Array, t: Array, what: str = "simulate") -> None:
     """Starts (k, n) must close all loops and keep them closed."""
     if not mechanism.constrained or not len(t):
         return
@@ -76,7 +76,7 @@ def check_closed(mechanism: Mechanism, q: Array, v: Array, t: Array) -> None:
         name = constraint_names(mechanism, on_velocities=worst.what == "velocity")[worst.constraint]
         message = f"the start does not close '{name}': {worst.what} {worst.value:.3g} {worst.unit}"
         raise MomentreeError(
-            f"simulate: {message}. Create it with system.assemble(...), which closes coordinates and velocities."
+            f"{what}: {message}. Create it with system.assemble(...), which closes coordinates and velocities."
         )
 
 

@@ -33,6 +33,32 @@ def test_the_integrator_belongs_to_steps(tmp_path):
         four_bar().build().export_c(tmp_path / "it.c", integrator="rk4")
 
 
+@pytest.mark.parametrize("to", ["open.c", "open.fmu"])
+def test_a_start_that_does_not_close_is_refused(tmp_path, to):
+    system = four_bar().build()
+    how = {"what": ["step"], "integrator": "rk4"} if to == "open.c" else {}
+    start = system.assemble({"A": 1.0})
+    start.q[0] += 0.1
+    with pytest.raises(mt.MomentreeError, match="export: the start does not close"):
+        system.export(tmp_path / to, start=start, **how)
+    with pytest.raises(mt.MomentreeError, match="start= must be a state"):
+        system.export(tmp_path / to, start=start.q, **how)
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("drive", ["1 + 2*t", ([0.0, 1.0], [1.0, 3.0])], ids=["law", "values"])
+def test_inputs_begin_with_what_they_are_at_the_start(tmp_path, drive):
+    """In the run that the state is of, the input has become 1.5."""
+    m = mt.Model("cart")
+    m.joint("x", mt.Prismatic("x"), m.ground, m.body("cart", mass=1.0))
+    m.input("drive", 7.0)
+    m.torque("x", "drive")
+    system = m.build()
+    start = system.simulate(system.assemble({"x": 0.0}), 0.25, inputs={"drive": drive}).state()
+    system.export_c(tmp_path / "cart.c", what=["step"], integrator="rk4", start=start)
+    assert "parameters[0] = 1.5;" in (tmp_path / "cart.c").read_text()
+
+
 def test_the_header_documents_steps_beside_quantities(tmp_path):
     four_bar().build().export_c(tmp_path / "it.c", ["bias", "step"])
     header = (tmp_path / "it.h").read_text()
