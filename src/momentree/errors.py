@@ -158,8 +158,8 @@ def spell_checked(thing: T) -> T:
     """Decorate a function, or a class with all public methods, to answer misspelt names of arguments."""
     if not isinstance(thing, type):
         return cast("T", _spell_checked(thing))
-    for name in {name: None for kind in reversed(thing.__mro__[:-1]) for name in vars(kind)}:
-        attribute = inspect.getattr_static(thing, name)
+    members = {name: member for kind in reversed(thing.__mro__[:-1]) for name, member in vars(kind).items()}
+    for name, attribute in members.items():
         if name == "__init__" or not name.startswith("_"):
             if isinstance(attribute, FunctionType):
                 setattr(thing, name, _spell_checked(attribute, thing.__name__ if name == "__init__" else name))
