@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
 import json
 import sys
 import warnings
@@ -448,7 +449,11 @@ def root(version: Annotated[bool, typer.Option("--version", help="Print the vers
         raise typer.Exit
 
 
-_command = functools.cache(typer.main.get_command)  # which looks at all options of all commands
+@functools.cache
+def _command() -> Any:
+    """The command, for which Typer looks at all options of all commands."""
+    gc.freeze()  # what was imported stays: without it, the collector would look through all of it again and again
+    return typer.main.get_command(app)
 
 
 def main() -> None:
@@ -456,7 +461,7 @@ def main() -> None:
     fill_closed_streams()
     try:
         try:
-            _command(app)()
+            _command()()
         finally:
             sys.stdout.flush()
     except MomentreeError as error:

@@ -17,6 +17,8 @@ import typer
 
 import momentree as mt
 from command_line import command
+from mechanisms import four_bar
+from momentree.analyse import mobility
 
 PENDULUM = Path(__file__).parents[2] / "examples" / "01_pendulum" / "model.toml"
 START = ("--from", "phi=1", "--velocity", "phi=0.5")
@@ -40,6 +42,23 @@ def test_the_summary_and_the_file(tmp_path):
     assert found["phi"][0] == 1
     assert found.velocity("phi")[0] == pytest.approx(0.5, abs=1e-12)
     assert {path.name for path in tmp_path.iterdir()} == {"run.nc", "run.svg"}
+
+
+FOUR_BAR = PENDULUM.parents[1] / "08_four_bar" / "model.toml"
+
+
+@pytest.mark.parametrize("what", ["run", "compare"])
+def test_degrees_of_freedom_are_counted_only_to_say_where_a_loop_stays_open(what, tmp_path, monkeypatch):
+    counted = []
+    plain = mobility.mobility
+    monkeypatch.setattr(mobility, "mobility", lambda *given: counted.append(given) or plain(*given))
+    assert command(what, FOUR_BAR, "--t-end", 0.001).returncode == 0
+    assert not counted
+    four_bar((1.0, 0.3, 0.3, 2.5)).save(tmp_path / "short.toml")
+    told = command(what, tmp_path / "short.toml", "--t-end", 0.001)
+    assert (told.returncode, len(counted)) == (1, 1)
+    line = (tmp_path / "short.toml").read_text().splitlines().index('name = "C"')
+    assert f"short.toml:{line}: joint 'C': closes a loop, but cannot" in told.stderr
 
 
 def test_the_picture_shows_what_is_named(tmp_path):

@@ -7,6 +7,7 @@ of the step, by Gauss's formula.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -19,8 +20,6 @@ from momentree.simulate.phase import Phase, Within
 
 PROBE, LITTLE = 0.3, 1e-4  # where in a step its slope is looked at, and over how much of the step
 EXACT = 1e-9  # of the power: dense output as near as that will do
-_POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(6)
-NODES, WEIGHTS = (1 + _POINTS) / 2, _WEIGHTS / 2
 
 At = Callable[[NDArray[np.intp], Array], Array]
 
@@ -39,6 +38,13 @@ class Steps(NamedTuple):
     h: Array
     within: Within
     work: At
+
+
+@functools.cache
+def gauss_formula() -> tuple[Array, Array]:
+    """Nodes and weights between 0 and 1. NumPy loads its polynomials when they are asked for, which takes a while."""
+    points, weights = np.polynomial.legendre.leggauss(6)
+    return (1 + points) / 2, weights / 2
 
 
 def with_finer_work(
@@ -63,9 +69,10 @@ def _finer_work(phase: Phase, steps: Steps, times: Array, work: Array) -> Array:
     if not len(which):
         return work
     step, x = step[which], x[which]
-    parts = np.outer(NODES, x).ravel()
-    powers = phase.powers(*steps.within(np.tile(step, len(NODES)), parts)).reshape(len(NODES), len(which), -1)
-    done = steps.work(step, np.zeros(len(step))) + (steps.h[step] * x)[:, None] * np.tensordot(WEIGHTS, powers, 1)
+    nodes, weights = gauss_formula()
+    parts = np.outer(nodes, x).ravel()
+    powers = phase.powers(*steps.within(np.tile(step, len(nodes)), parts)).reshape(len(nodes), len(which), -1)
+    done = steps.work(step, np.zeros(len(step))) + (steps.h[step] * x)[:, None] * np.tensordot(weights, powers, 1)
     finer = work.copy()
     finer[which] = np.where(np.isfinite(done), done, work[which])
     return finer

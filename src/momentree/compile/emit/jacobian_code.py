@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from momentree.compile.emit.arguments import Arrays
 from momentree.compile.emit.lanes import LanesCode
@@ -25,7 +25,8 @@ class Derivatives(NamedTuple):
     @classmethod
     def of(cls, code: LanesCode) -> Derivatives:
         """Of any code: nothing is known of most."""
-        return cls(*(getattr(code, name, default) for name, default in cls._field_defaults.items()))
+        known: dict[str, Any] = {name: getattr(code, name, default) for name, default in cls._field_defaults.items()}
+        return cls(**known)
 
 
 class Differentiated(StraightLine):

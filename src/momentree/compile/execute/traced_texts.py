@@ -88,7 +88,7 @@ class RememberedCode:
         self.pattern = tuple((row, column) for row, column in shape["pattern"])
         self.autonomous, self.in_time = shape["autonomous"], shape["in_time"]
         if shape["jacobian"]:
-            self.jacobian = RememberedCode(f"{digest} jacobian", lambda: self._traced.jacobian)
+            self.jacobian = RememberedCode(f"{digest} jacobian", self._traced_jacobian)
 
     def lanes(self, width: int, name: str) -> Written:
         """The texts that define `name`_W, and what it calls."""
@@ -112,6 +112,9 @@ class RememberedCode:
     @functools.cached_property
     def _traced(self) -> TracedCode:
         return self._trace()
+
+    def _traced_jacobian(self) -> Any:
+        return Derivatives.of(self._traced).jacobian
 
     def _shape(self) -> dict[str, Any]:
         code = self._traced
