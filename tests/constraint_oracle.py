@@ -168,6 +168,8 @@ class Guided(Pair):
 class ConstrainedOracle(Oracle):
     """The oracle with further conditions; their rows come after those of the joints, each of unit length."""
 
+    least_demand = 1e-4  # at rest differences leave 1e-12
+
     def __init__(self, plain: Plain, t: float, conditions: list[Any], length: float | None = None):
         super().__init__(plain, t, length)
         self.conditions = conditions

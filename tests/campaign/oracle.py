@@ -128,6 +128,8 @@ def prescribed_motion(joint: PlainJoint, plain: Plain, t: float) -> tuple[tuple[
 class Oracle:
     """A model at one instant. `coordinates` and `velocities` of joints place and move the bodies, joint by joint."""
 
+    least_demand = 1e-300  # on accelerations: what redundant equations contradict each other by is measured by it
+
     def __init__(self, plain: Plain, t: float, length: float | None = None):
         self.plain, self.t = plain, t
         self.ground = ground_motion(plain, t)
@@ -352,7 +354,7 @@ class Oracle:
         rank = self.rank if rank is None else rank
         U, null = self.decomposed[0][:, :rank], self.decomposed[0][:, rank:]
         left = gamma - U @ (U.T @ gamma)
-        inconsistent = float(np.abs(left).max(initial=0.0) / max(np.abs(gamma).max(initial=0.0), 1e-300))
+        inconsistent = float(np.abs(left).max(initial=0.0) / max(np.abs(gamma).max(initial=0.0), self.least_demand))
         x, multipliers = _solve(M, U.T @ G, f, U.T @ gamma)
         lam = U @ multipliers
         du, reactions, known = {}, {}, {}
