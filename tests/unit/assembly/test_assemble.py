@@ -519,7 +519,9 @@ def test_round_off_of_prescribed_motion_does_not_open_redundant_joints(joint):
         assert system.assemble(t=float(t)).closure_velocity < 1e-14
 
 
-@pytest.mark.parametrize("text", ["tip.x*tip.y + 0.3*tip.z = {}", "tip.x*tip.y' + 0.3*tip.z' - tip.wx + 0.2*tip.wy = 0"])
+@pytest.mark.parametrize(
+    "text", ["tip.x*tip.y + 0.3*tip.z = {}", "tip.x*tip.y' + 0.3*tip.z' - tip.wx + 0.2*tip.wy = 0"]
+)
 def test_round_off_of_a_moving_ground_does_not_open_constraints_on_frames(text):
     """At rest as seen from the ground: the velocity of the frame is round-off of that of the ground."""
     for seed in range(20):
