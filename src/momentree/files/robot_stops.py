@@ -110,9 +110,9 @@ def _carried_inertias(model: Model) -> dict[str, tuple[float, ...]]:
     for body in model.bodies:
         if body.name in M:
             M[body.name] = X_WB[body.name].inertia_to_parent(body.rigid_inertia(NUMBERS, "warn"))
-    for joint, parent, child in reversed(carriers):
+    for joint, carrier, carried in reversed(carriers):
         type, X_WM = joint.type.resolved(NUMBERS), X_WB[joint.second.body] @ joint.second.placement(NUMBERS)
         columns = [X_WM.motion_to_parent(a) for a in type.motion_subspace(type.reference()).columns]
-        found[joint.name] = tuple(max(float(a @ (M[child] @ a)), 0.0) for a in columns)
-        M[parent] = M[parent] + M[child]
+        found[joint.name] = tuple(max(float(a @ (M[carried] @ a)), 0.0) for a in columns)
+        M[carrier] = M[carrier] + M[carried]
     return found
