@@ -19,10 +19,13 @@ class Notes:
     def __init__(self, file: str):
         self.file = file
         self.by_kind: dict[str, list[str]] = {}
+        self.quiet: set[str] = set()  # kinds that the warning passes over: the file is read as it stands
 
-    def add(self, kind: str, name: str = "") -> None:
-        """Something that has no counterpart, or was changed."""
+    def add(self, kind: str, name: str = "", quiet: bool = False) -> None:
+        """Something that has no counterpart, or was changed; `quiet` what the file left open and was chosen."""
         self.by_kind.setdefault(kind, []).append(name)
+        if quiet:
+            self.quiet.add(kind)
 
     def listed(self) -> tuple[Note, ...]:
         """All of them, for `model.notes`."""
@@ -32,7 +35,8 @@ class Notes:
         )
 
     def report(self, model: Model) -> None:
-        """Give the model its notes, and say them in one warning, if there are any."""
+        """Give the model its notes, and say them in one warning, if there are any but quiet ones."""
         model.notes = self.listed()
-        if model.notes:
-            warn(FileNotes(f"{self.file}: {'; '.join(note.shown(FEW) for note in model.notes)}"))
+        said = [note.shown(FEW) for note in model.notes if note.kind not in self.quiet]
+        if said:
+            warn(FileNotes(f"{self.file}: {'; '.join(said)}"))

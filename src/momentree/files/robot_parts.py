@@ -11,6 +11,7 @@ from momentree.errors import suggestion
 from momentree.files.counterparts import Notes
 from momentree.files.massless_links import settle_massless
 from momentree.files.mesh_addresses import MeshAddresses
+from momentree.files.robot_stops import choose_stops
 from momentree.files.robot_xml import Element
 from momentree.model import Model
 from momentree.model.elements import Joint
@@ -78,6 +79,7 @@ class RobotParts:
         self.notes = Notes(root.file)
         self.places: dict[str, list[Element]] = {}
         self.types: dict[str, JointType] = {}  # of joints, by name
+        self.efforts: dict[str, tuple[float, ...]] = {}  # of their motors, N or N m, for each velocity
 
     def finished(self) -> Model:
         """The model, when all has been read; what could not be kept is said once."""
@@ -85,6 +87,7 @@ class RobotParts:
         if self.choices.limits == "drop":
             drop_limits(self.model, self.notes)
         self.keep("couple", settle_massless(self.model, self.choices.massless, self.notes))
+        choose_stops(self.model, self.efforts, self.notes)
         guess = within_limits(self.model, {}, self.notes)
         if guess:
             self.model.start_at(guess=guess)

@@ -21,6 +21,7 @@ from typing import Any
 
 from momentree.errors import suggestion
 from momentree.files.robot_parts import NO_LIMITS, RobotParts, axis_of, frame_of
+from momentree.files.robot_stops import effort_of
 from momentree.files.robot_xml import Element
 from momentree.files.sdf_frames import OWN, Frames, Node, Scope, number, said, truth
 from momentree.model.elements import Joint
@@ -150,7 +151,8 @@ class SdfJoints:
             if any(limits):
                 options["limits"] = [NO_LIMITS if pair is None else pair for pair in limits]
                 stops = [self.stops(name, axis) for axis in axes]
-                options |= {"stops": stops} if any(pair != STOPS for pair in stops) else {}
+                options |= {"stops": [pair or STOPS for pair in stops]} if any(stops) else {}
+                self.parts.efforts[name] = tuple(map(_effort, axes))
         return {key: entries[0] if len(axes) == 1 else tuple(entries) for key, entries in options.items()}
 
     def limits(self, name: str, axis: Element) -> tuple[float, float] | None:
@@ -160,14 +162,14 @@ class SdfJoints:
         low, high = (number(limit, tag, far, infinite=True) for tag, far in (("lower", -math.inf), ("upper", math.inf)))
         return self.parts.limits(name, low, high)
 
-    def stops(self, name: str, axis: Element) -> tuple[float, float]:
-        """Stiffness and damping of the stops; the library's own where the file has those of all SDF files."""
+    def stops(self, name: str, axis: Element) -> tuple[float, float] | None:
+        """Stiffness and damping of the stops; None where the file has those of all SDF files."""
         given = [number(axis.first("limit"), key, usual) for key, usual in USUAL_STOPS.items()]
         if tuple(given) == tuple(USUAL_STOPS.values()):
-            return STOPS
+            return None
         if given[0] <= 0 or given[1] < 0:
             self.parts.notes.add("stiffness of stops left out, since it is not positive", name)
-            return STOPS
+            return None
         return given[0], given[1]
 
     # --- couplings ---
@@ -213,6 +215,13 @@ class SdfJoints:
         joint = next((joint for joint in self.parts.model.joints if joint.name == name), None)
         crossed = joint is not None and isinstance(joint.type, Universal)
         return f"{name}.angle{2 if tag == 'axis2' else 1}" if crossed else name
+
+
+def _effort(axis: Element) -> float:
+    """Of the motor of an axis."""
+    limit = axis.first("limit")
+    effort = None if limit is None else limit.first("effort")
+    return effort_of("" if effort is None else effort.text)
 
 
 def _pitch(element: Element) -> float:

@@ -23,6 +23,7 @@ from momentree.errors import ModelError, choices, suggestion
 from momentree.files.extended_urdf import Closures, closures_beside, idle_hinges, read_closures
 from momentree.files.mesh_addresses import MeshAddresses
 from momentree.files.robot_parts import MOMENTS, Choices, RobotParts, axis_of, free_name, turns, unused
+from momentree.files.robot_stops import effort_of
 from momentree.files.robot_xml import Element, read_xml
 from momentree.model import Model
 from momentree.model.frames import GROUND, Frame, rotation_of
@@ -272,6 +273,7 @@ class _Urdf:
         limit = joint.first("limit")
         if limit is None:
             return None
+        self.parts.efforts[name] = (effort_of(limit.attributes.get("effort", "0")),)
         return self.parts.limits(name, limit.number("lower", 0.0), limit.number("upper", 0.0))
 
     def add_mimic(self, name: str, joint: Element) -> None:

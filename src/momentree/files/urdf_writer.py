@@ -25,6 +25,7 @@ from typing import NamedTuple
 from momentree.files.pose_text import is_identity, xyz_rpy
 from momentree.files.robot_drawings import Drawn, address, color_text, drawn_on
 from momentree.files.robot_parts import MOMENTS, NO_LIMIT, unused
+from momentree.files.robot_stops import efforts_of_stops
 from momentree.files.robot_tree import (
     Closing,
     Coupled,
@@ -45,6 +46,7 @@ from momentree.model.joint_types import Fixed, Free, Planar, Prismatic, Revolute
 from momentree.spatial import IDENTITY, Transform, Vector
 
 GRAVITY = (0.0, 0.0, -9.81)  # that readers of URDF assume
+Efforts = tuple[float, ...] | None
 UNKNOWN = {"effort": NO_LIMIT, "velocity": NO_LIMIT}  # limits that URDF wants and models do not have
 CLOSING = ((Revolute,), (Fixed, Spherical, Free))  # types of joints that close loops, the best ones last
 LOOPS = 'Give closures="FILE.yaml" (--closures) for Extended URDF, or write SDF or MJCF'
@@ -72,6 +74,7 @@ class _Urdf:
     def __init__(self, tree: RobotTree, notes: WritingNotes, folder: str, closures: bool):
         self.tree, self.notes, self.folder, self.closures = tree, notes, folder, closures
         self.robot = Tag("robot", {"name": tree.model.name})
+        self.efforts = efforts_of_stops(tree.model)
         self.coupled = {reference.name for couple in tree.couples for reference in couple.terms}
         self.X_BL = {GROUND: Transform()} | {link.name: self.link_frame(link) for link in tree.links}
         self.taken = {*tree.bodies.values()}
@@ -214,7 +217,7 @@ class _Urdf:
                 axis, carried = step.axis, unused(f"{step.name}_carrier", self.taken)
                 self.taken.add(carried)
                 self.robot.add("link", name=carried)
-            self.add_step(step, parent, carried, X, axis)
+            self.add_step(step, parent, carried, X, axis, self.efforts.get(link.joint.name))
             if step.pitch:
                 other = next(s.name for s in link.steps if s.turns)
                 self.written_joints[step.name].add("mimic", joint=other, multiplier=digits(step.pitch))
@@ -222,7 +225,8 @@ class _Urdf:
                 self.of_coordinate[link.joint.coordinates[step.place]] = step.name
             parent = carried
 
-    def add_step(self, step: Step, parent: str, child: str, X: Transform, axis: Vector) -> None:
+    def add_step(self, step: Step, parent: str, child: str, X: Transform, axis: Vector, efforts: Efforts) -> None:
+        """A joint for a step; `efforts` are those that make its stops what they are, None if they are others."""
         limits = step.options.get("limits")
         kind = "prismatic" if not step.turns else "continuous" if limits is None else "revolute"
         joint = self.add_joint(step.name, kind, parent, child, X)
@@ -230,12 +234,14 @@ class _Urdf:
         if kind != "continuous":
             low, high = (-NO_LIMIT, NO_LIMIT) if limits is None else limits
             ends = {"lower": max(low, -NO_LIMIT), "upper": min(high, NO_LIMIT)} | UNKNOWN
+            if efforts is not None:
+                ends["effort"] = efforts[step.place]
             joint.add("limit", **{key: digits(end) for key, end in ends.items()})
         dynamics = {key: digits(step.options[key]) for key in ("damping", "friction") if key in step.options}
         if dynamics:
             joint.add("dynamics", **dynamics)
         for what, others in (("spring", "SDF or MJCF"), ("armature", "MJCF"), ("stops", "MJCF")):
-            if what in step.options and step.options[what] != STOPS:
+            if what in step.options and step.options[what] != STOPS and (what != "stops" or efforts is None):
                 said = {"spring": "has a spring", "armature": "has an armature", "stops": "has stops of its own"}[what]
                 self.notes.lose("joint", step.name, said, f"Write {others}")
 
