@@ -317,8 +317,9 @@ class SystemQuantities:
         """A function for the exact derivatives (Jacobian) of a quantity by some of its arguments, all but t if unsaid.
 
         It takes the arguments of that quantity, a state in their place, batches and arrays on GPUs too; its result has
-        one axis more, for the numbers of these arguments side by side. With space="tangent", derivatives by q are along the velocities, nv of
-        them, as Pinocchio's (computeABADerivatives, computeRNEADerivatives); else by coordinates, quaternions included.
+        one axis more, for the numbers of these arguments side by side. With space="tangent", derivatives by q are along
+        the velocities, nv of them, as Pinocchio's (computeABADerivatives, computeRNEADerivatives); else by coordinates,
+        quaternions included.
 
         >>> d = system.derivatives("forward_dynamics", by=("q", "v"))   # doctest: +SKIP
         >>> d(q, v, tau).shape   # nv x (nq + nv)   # doctest: +SKIP
