@@ -442,6 +442,21 @@ def test_an_input_that_changes_goes_with_states_to_the_mechanism_built_again(cha
         assert at.simulate(of, 0.3, inputs={"w": 0.0}).parameters["w"] == 0.0
 
 
+@pytest.mark.parametrize("changing", ["k*sin(t) - A'", ([0.0, 1.0], [1.0, 3.0])], ids=["law", "values"])
+def test_an_input_that_changes_follows_what_else_is_given(changing):
+    """Its law names a parameter, and the time: other ones that are given count, in arrays too."""
+    system = model(OTHER).build(free=["k"])
+    state = system.simulate(system.start(), 0.25, inputs={"w": changing}, every=0.25).state()
+    k = np.array([4.0, 6.0])
+    for t in (0.25, 0.5):
+        w = k * np.sin(t) - state.velocity("A") if isinstance(changing, str) else np.full(2, 1 + 2 * t)
+        expected = system.forward_dynamics(state.q, state.v, t=t, parameters={"k": k, "w": w})
+        together = system.forward_dynamics(state, t=t, parameters={"k": k})
+        one_by_one = [system.forward_dynamics(state, t=t, parameters={"k": each}) for each in k]
+        np.testing.assert_allclose(together, expected, rtol=1e-13)
+        np.testing.assert_allclose(one_by_one, expected, rtol=1e-13)
+
+
 def test_the_time_of_a_state_counts_unless_another_is_given():
     m = mt.Model("moving")
     carriage, bob = m.body("carriage", mass=1.0), m.body("bob", mass=1.0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
-import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -198,7 +197,7 @@ def arguments_by_state(
         refuse_locked(system.mechanism, given, what)
     own = {"q": state.q, "v": state.v, "t": given.t}
     found |= {name: x for name, x in own.items() if name in names and (name == "q" or found.get(name) is None)}
-    values = {**given.parameters, **values_now(system, state, given.inputs)}
+    values = {**given.parameters, **values_now(system, state, given)}
     return {**found, "parameters": values} if values else found
 
 
@@ -210,24 +209,25 @@ def refuse_locked(mechanism: Mechanism, given: Given, what: str) -> None:
         raise MomentreeError(f"{what}: {message}, which only runs heed. Simulate from it, or give its q and v.")
 
 
-def values_now(system: System, state: State, inputs: Mapping[str, Any]) -> dict[str, float]:
-    """The values that inputs, which change in the run that a state is of, have there."""
-    signals, found = dict(state.mechanism.signals), dict[str, float]()
-    for name, one in inputs.items():
+def values_now(system: System, state: State, given: Given) -> dict[str, Any]:
+    """The values that inputs, which change in the run that a state is of, have there, with all that is given."""
+    signals, found = dict(state.mechanism.signals), dict[str, Any]()
+    at = dataclasses.replace(state, t=state.t if given.t is None else given.t)
+    for name, one in given.inputs.items():
         if name in system.inputs:
-            found[name] = _law_at(state, one) if isinstance(one, str) else float(signals[name](state.t))
-            if not math.isfinite(found[name]):
+            found[name] = _law_at(system, at, given, one) if isinstance(one, str) else signals[name](at.t)
+            if not np.isfinite(found[name]).all():
                 message = f"input '{name}': is a Python function, whose value at this state is not known"
                 raise MomentreeError(f"{message}. Give parameters={{'{name}': ...}}.")
     return found
 
 
-def _law_at(state: State, text: str) -> float:
+def _law_at(system: System, state: State, given: Given, text: str) -> Any:
     whole = state.mechanism.whole or state.mechanism
-    law = law_of_input(state.mechanism, text)
-    names: dict[Reference, Any] = {TIME: state.t}
+    law = law_of_input(system.mechanism, text)
+    names: dict[Reference, Any] = {TIME: state.t, **system._free.names_of(system._free.rows(given.parameters))}
     for name in sorted({one.name for one in law.references()} & whole.by_joint.keys()):
         joint: Any = whole.by_joint[name].joint
         for listed, values in ((joint.coordinates, state[name]), (joint.velocities, state.velocity(name))):
             names.update(zip(listed, np.atleast_1d(values).tolist(), strict=True))
-    return float(law.evaluate(names))
+    return np.asarray(law.evaluate(names), dtype=float)

@@ -146,10 +146,13 @@ class States:
 def _chosen(i: Any, count: int) -> NDArray[np.int64]:
     """The number of one of so many states, or those of some."""
     try:
-        return np.asarray(np.arange(count)[i if isinstance(i, (slice, np.ndarray)) else np.asarray(i)])
+        chosen = np.asarray(np.arange(count)[i if isinstance(i, (slice, np.ndarray)) else np.asarray(i)])
+        if chosen.ndim > 1:
+            raise IndexError
     except (IndexError, TypeError, ValueError):
         message = f"there is no state {reprlib.repr(i)}; there are {count}"
         raise MomentreeError(f"states: {message}. Give a number, a slice or a list of numbers.") from None
+    return chosen
 
 
 def _with_units(values: Array, units: Sequence[str]) -> str:

@@ -70,7 +70,7 @@ def parameter_values(system: System, start: State) -> Mapping[str, float]:
     if not isinstance(start, State):
         raise MomentreeError("export: start= must be a state, as system.assemble or system.start returns it.")
     given = given_values(system, start, what="export")
-    at = system.at(given.under(Given(values_now(system, start, given.inputs))))
+    at = system.at(given.under(Given(values_now(system, start, given))))
     check_states(at.mechanism, start.q, start.v)
     check_closed(at._numeric, start.q[None], start.v[None], np.array([start.t]), "export")
     return at.parameters

@@ -220,6 +220,6 @@ def test_states_are_gone_through_and_others_are_refused():
     assert [state["A"] for state in states] == pytest.approx([0.5, 0.75, 1.0])
     assert states[np.array([True, False, True])].q.shape == (2, states.q.shape[1])
     assert states[-1]["A"] == pytest.approx(1.0)
-    for wrong in (3, -4, "A", 1.5, [0, 7], None, slice("a", "b")):
+    for wrong in (3, -4, "A", 1.5, [0, 7], None, slice("a", "b"), True, [[0, 1]]):
         with pytest.raises(mt.MomentreeError, match=r"there is no state .*; there are 3"):
             states[wrong]
