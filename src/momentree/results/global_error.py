@@ -41,9 +41,10 @@ class ErrorEstimate:
 def error_of(simulation: RecordableSimulation, run: Run) -> ErrorEstimate:
     """The estimate for a run of this simulation, from its start to its last sample."""
     twice = np.flatnonzero(run.t[1:] == run.t[:-1])  # at an impact, before and after it: other times in the other run
-    chosen = np.setdiff1d(np.arange(len(run.t)), np.concatenate([twice, twice + 1]))
+    chosen = np.setdiff1d(np.arange(len(run.t)), np.concatenate([twice[twice > 0], twice + 1]))  # the start is in both
     refined, by, share = simulation.refined(run.t[chosen])
-    asked = np.flatnonzero(np.isin(refined.t, run.t[chosen]))  # the other run has samples at its own impacts too
+    times, first = np.unique(refined.t, return_index=True)  # the other run has samples at its own impacts too
+    asked = first[np.isin(times, run.t[chosen])]
     count = min(len(asked), len(chosen))
     pairs = ((refined.q, run.q), (refined.v, run.v))
     q, v = (np.abs(a[asked[:count]] - b[chosen[:count]]).max(axis=0, initial=0.0) * share for a, b in pairs)

@@ -141,3 +141,17 @@ def test_it_is_plain_data():
     system = pendulum().build()
     run = system.simulate(system.assemble({"phi": 1.0}), 1.0, verify=True)
     assert json.loads(json.dumps(dataclasses.asdict(run.error)))["by"] == run.error.by
+
+
+def test_an_event_at_the_start_moves_no_samples_against_each_other():
+    """A brake that acts at once lets only one of two masses go on."""
+    m = mt.Model("braked")
+    for name, slide in (("b", "x"), ("c", "y")):
+        m.joint(slide, mt.Prismatic("x", spring=4.0), m.ground, m.body(name, mass=1.0))
+    m.constrain("x' = 0", name="brake")
+    m.switch("brake", on="1 - t")
+    system = m.build()
+    run = system.simulate(system.assemble({}, {"x": 1.0, "y": 1.0}), 1.0, every=0.1, verify=True)
+    assert run.t[1] == 0.0
+    assert run.error.until == 1.0
+    assert run.error.length < 1e-10
