@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from momentree.simulate.inputs import sampled, signal
     from momentree.symbols.helmholtz import HelmholtzReport, helmholtz
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 __all__ = [
     "AssemblyError",
