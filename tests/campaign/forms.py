@@ -54,6 +54,11 @@ class ConstrainedExamination(Examination):
             conditions = [_moved(condition, random) for condition in conditions]
         return ConstrainedOracle(plain, self.t, conditions, length)
 
+    @property
+    def nothing(self) -> float:
+        """Rows of this oracle are difference quotients, which have a digit less."""
+        return 10 * super().nothing
+
     def everything(self, compiled: bool) -> None:
         super().everything(compiled)
         steps = [self.formulations, self.inverse, self.power]

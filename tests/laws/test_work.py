@@ -86,7 +86,8 @@ def test_dissipative_elements_never_do_positive_work(seed):
         m, v = system.mechanism, 3 * random.standard_normal(system.nv)
         parts, stores = np.array(all_powers(m, q, v, t)), slope_of(stored, m, q, v, np.zeros(system.nv), t)
         for (name, kind), power, rate in zip(work_terms(m), parts, stores, strict=True):
-            assert kind not in passive or power + rate <= 1e-12 + 1e-7 * abs(rate), name
+            # the rate is a difference quotient, off by its step where a contact begins
+            assert kind not in passive or power + rate <= 1e-9 + 1e-7 * abs(rate), name
 
 
 @pytest.mark.parametrize("seed", SEEDS[:2])

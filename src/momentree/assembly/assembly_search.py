@@ -17,7 +17,7 @@ from momentree.assembly.closed_velocities import freedoms
 from momentree.assembly.closing_rules import CLOSED
 from momentree.assembly.closing_search import Closed, Closing
 from momentree.assembly.configuration import Array, Configuration
-from momentree.assembly.configuration_space import difference, integrate, reference
+from momentree.assembly.configuration_space import beginning, difference, integrate
 from momentree.assembly.named_values import Entry, by_name, coordinates_given
 from momentree.assembly.scaled_constraints import CUT_OFF
 from momentree.assembly.state import State
@@ -73,7 +73,7 @@ class AssemblySearch:
         self.given = list(coordinates_given(mechanism, given, "given"))
         if isinstance(guess, State) and guess.mechanism.coordinates != mechanism.coordinates:
             raise AssemblyError("guess: the state belongs to another system. Give one of this one, or numbers by name.")
-        q = guess.q.copy() if isinstance(guess, State) else reference(mechanism)
+        q = guess.q.copy() if isinstance(guess, State) else beginning(mechanism)
         guessed = {} if isinstance(guess, State) else by_name(guess, "guess")
         self.hints = list(coordinates_given(mechanism, guessed, "guess"))
         for entry in (*self.hints, *self.given):

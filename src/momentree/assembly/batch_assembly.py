@@ -35,7 +35,7 @@ from momentree.assembly.branch_following import SAME, BranchFollowing, finite_ro
 from momentree.assembly.closed_velocities import FITS
 from momentree.assembly.compiled_closing import CompiledRows
 from momentree.assembly.configuration import Array, Configuration
-from momentree.assembly.configuration_space import reference
+from momentree.assembly.configuration_space import beginning
 from momentree.assembly.named_values import Column, by_name, columns_given, columns_of, values_of_row, warn_of_degrees
 from momentree.assembly.nearby_configurations import regular_rank
 from momentree.assembly.samples import in_batches
@@ -168,7 +168,7 @@ def _own_guess(system: System, rows: Array, names: Mapping[Reference, Array]) ->
     mechanism, start = system._numeric, system._model.start
     if rows.ndim < 2 or not len(rows):
         return _guessed(mechanism, own_guess(mechanism, system._model), names)
-    near = _Guess(reference(system.mechanism.in_batches(names)), [], False)
+    near = _Guess(beginning(system.mechanism.in_batches(names)), [], False)
     if start is None or not (start.coordinates or start.guess):
         return near
     held = columns_given(mechanism, start.coordinates, "given", names)
@@ -180,11 +180,11 @@ def _own_guess(system: System, rows: Array, names: Mapping[Reference, Array]) ->
 
 def _guessed(mechanism: Mechanism, guess: Any, parameters: Mapping[Reference, Array]) -> _Guess:
     if guess is None:
-        return _Guess(reference(mechanism), [], True)
+        return _Guess(beginning(mechanism), [], True)
     if isinstance(guess, (State, States)):
         return _Guess(guess.q, [], False)
     if isinstance(guess, Mapping):
-        return _Guess(reference(mechanism), columns_given(mechanism, guess, "guess", parameters), True)
+        return _Guess(beginning(mechanism), columns_given(mechanism, guess, "guess", parameters), True)
     if isinstance(guess, Sequence) and len(guess) and all(isinstance(one, State) for one in guess):
         return _Guess(np.array([one.q for one in guess]), [], False)
     return _Guess(coordinate_array(guess, mechanism.nq, "guess"), [], False)

@@ -13,10 +13,16 @@ from momentree.structure.mechanism import Mechanism
 
 
 def reference(mechanism: Mechanism) -> Array:
-    """Every joint at its reference, the second frame on the first; inside its limits where these do not allow it.
+    """Every joint at its reference: the second frame on the first."""
+    q = np.zeros(mechanism.nq)
+    for body in mechanism.bodies:
+        if body.laws is None:
+            q[body.q] = body.joint.type.reference()
+    return q
 
-    In batches, where limits may be (k,), the coordinates are k x nq.
-    """
+
+def beginning(mechanism: Mechanism) -> Array:
+    """The reference; joints whose limits do not allow it are inside of these. Where limits are (k,), k x nq."""
     q: list[Any] = [0.0] * mechanism.nq
     for body in mechanism.bodies:
         if body.laws is None:

@@ -11,6 +11,7 @@ from momentree.model.values import TIME, Mistake
 
 STARTS, ITERATIONS = 5, 100
 NEAR = 1e-2  # of a coordinate: steps below which Newton's method is near a solution
+ROUND_OFF = 1e-12  # of coordinates: smaller steps are it
 SLOW, MOST_SLOW = 0.4, 8  # steps that shrink less than this, and how many there are at a simple solution at most
 
 
@@ -53,7 +54,7 @@ def _slowly(expression: Expression, slopes: dict[Reference, Expression], generat
             return None
         at = {reference: x - error * gradient[reference] / size for reference, x in at.items()}
         slow += SLOW * last < step < last < NEAR
-        if step < 1e-15 or slow > MOST_SLOW:
+        if step < ROUND_OFF * max(1.0, *map(abs, at.values())) or slow > MOST_SLOW:
             return slow > MOST_SLOW
         last = step
     return None

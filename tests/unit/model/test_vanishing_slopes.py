@@ -22,3 +22,9 @@ def test_slopes_that_vanish_are_told(text):
 @pytest.mark.parametrize("text", [*REGULAR, "x^2 + 1"])
 def test_others_are_left_alone(text):
     check_slopes(parse(text))
+
+
+@pytest.mark.parametrize("square", [1e-6, 0.3, 182.25, 5e3, 7.77e7, 1e12])
+def test_round_off_beside_a_solution_far_from_zero_is_no_slow_step(square):
+    for k in range(50):
+        check_slopes(parse(f"x^2 - {square * (1 + 0.01 * k)!r} - t"))
