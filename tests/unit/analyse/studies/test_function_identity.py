@@ -136,6 +136,7 @@ def test_a_changed_global_or_class_makes_another_function(function, monkeypatch)
 
 def test_what_a_module_of_the_user_says_counts_and_what_an_object_remembers_does_not(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # that of a file of this second and size would be taken again
     found = set()
     for gain in (1, 2):
         (tmp_path / "user_helpers.py").write_text(f"def gain():\n    return {gain}\n")
