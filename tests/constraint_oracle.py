@@ -169,6 +169,7 @@ class ConstrainedOracle(Oracle):
     """The oracle with further conditions; their rows come after those of the joints, each of unit length."""
 
     least_demand = 1e-4  # at rest differences leave 1e-12
+    step = STEP
 
     def __init__(self, plain: Plain, t: float, conditions: list[Any], length: float | None = None):
         super().__init__(plain, t, length)
@@ -204,10 +205,12 @@ class ConstrainedOracle(Oracle):
 
     def _rows(self, condition: Any) -> tuple[Array, Array]:
         x, units = self.body_velocities, np.eye(6 * len(self.plain.bodies))
-        step = STEP / max(1.0, np.abs(x).max())
+        step = self.step / max(1.0, np.abs(x).max())
         moved = [6 * body - 6 + i for body in sorted(condition.bodies(self.plain) - {0}) for i in range(6)]
         if condition.holonomic:
-            parts = [_difference(lambda h, e=e: condition.value(self.at(h, e, still=True))) for e in units[moved]]
+            parts = [
+                _difference(lambda h, e=e: condition.value(self.at(h, e, still=True)), self.step) for e in units[moved]
+            ]
             demand = _second_difference(lambda h: condition.value(self.at(h, x)), step)
         else:
             here = condition.velocity(self)
@@ -248,15 +251,14 @@ class ConstrainedOracle(Oracle):
         x, found = self.body_velocities if x is None else x, [np.zeros(0)]
         for condition in self.conditions:
             if condition.holonomic:
-                found.append(
-                    _difference(lambda h, c=condition: c.value(self.at(h, x)), STEP / max(1.0, np.abs(x).max()))
-                )
+                step = self.step / max(1.0, np.abs(x).max())
+                found.append(_difference(lambda h, c=condition: c.value(self.at(h, x)), step))
             else:
                 found.append(condition.velocity(self.at(0.0, x)))
         return np.concatenate(found)
 
 
-def _difference(f: Callable[[float], Array], step: float = STEP) -> Array:
+def _difference(f: Callable[[float], Array], step: float) -> Array:
     total = sum(weight * (f(k * step) - f(-k * step)) for k, weight in FIRST.items())
     return np.asarray(total) / step
 

@@ -291,9 +291,12 @@ class Examination:
         self.compare_reactions("reaction", ours, plain)
         if self.random.random() < 0.25:
             self.result.at = "actuation"
-            vdot = np.concatenate([np.zeros(0), *(plain.du[body.joint.name] for body in self.tree)])
-            actuated = self.system.actuation(self.state.q, self.state.v, vdot, [], self.t)
+            actuated = self.system.actuation(self.state.q, self.state.v, self.unloaded(plain), [], self.t)
             self.compare_reactions("actuation", dict(actuated.reactions), plain)
+
+    def unloaded(self, plain: Answer) -> Array:
+        """The accelerations without tau, of which `actuation` is to find the reactions."""
+        return np.concatenate([np.zeros(0), *(plain.du[body.joint.name] for body in self.tree)])
 
     def compare_reactions(self, what: str, ours: dict[str, Array], right: Answer) -> None:
         """Joint by joint: forces by L and moments."""

@@ -49,15 +49,16 @@ class ConstrainedExamination(Examination):
 
     def oracle_of(self, plain: Plain, length: float | None = None) -> Oracle:
         conditions = list(self.drawn.conditions)
-        if length is not None:  # a neighbour
-            random = np.random.default_rng([4, self.drawn.seed])
-            conditions = [_moved(condition, random) for condition in conditions]
-        return ConstrainedOracle(plain, self.t, conditions, length)
+        if length is None:
+            return ConstrainedOracle(plain, self.t, conditions)
+        random = np.random.default_rng([4, self.drawn.seed])
+        neighbour = ConstrainedOracle(plain, self.t, [_moved(condition, random) for condition in conditions], length)
+        neighbour.step *= 2  # so that the error of its differences counts as conditioning
+        return neighbour
 
-    @property
-    def nothing(self) -> float:
-        """Rows of this oracle are difference quotients, which have a digit less."""
-        return 10 * super().nothing
+    def unloaded(self, plain: Answer) -> Array:
+        """Those of the library: light bodies would make reactions of the error of the oracle's differences."""
+        return np.array(floats(reacting_accelerations(self._at, self.state.v)))
 
     def everything(self, compiled: bool) -> None:
         super().everything(compiled)
